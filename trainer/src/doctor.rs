@@ -1,15 +1,16 @@
 //! Checks of this machine for what the commands need: `sentinel doctor`.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Duration;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use sentinel_base::arg_parsers::named_enum_parser;
 use sentinel_base::precision::Precision;
 use sentinel_base::provenance::Provenance;
 use sentinel_http::{HfEnvironment, HttpClient, HttpConfig, Request};
 use sentinel_tensor::device::{DeviceName, available};
-use sentinel_tensor::{Device, DeviceReadError, ProductCheck};
+use sentinel_tensor::{Device, ProductCheck};
 use serde::Serialize;
 
 use crate::sweep::memory::available_bytes;
@@ -18,6 +19,8 @@ use crate::sweep::memory::available_bytes;
 const SPACE: u64 = 8 << 30;
 /// Free memory below which only tiny language models can be trained.
 const MEMORY: u128 = 2 << 30;
+/// The time that another program or the Hub has to answer.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// The programs that recipes call.
 const RECIPE_PROGRAMS: [&str; 5] = ["sh", "awk", "sort", "cut", "python3"];
 /// Parameters of the models whose speed is estimated.
@@ -239,11 +242,10 @@ fn connection(hub: &HfEnvironment) -> Check {
             "not asked: HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE is set",
         );
     }
-    let limit = Duration::from_secs(5);
     let client = HttpClient::new(HttpConfig {
-        connect_timeout: limit,
-        timeout: limit,
-        deadline: limit,
+        connect_timeout: PATIENCE,
+        timeout: PATIENCE,
+        deadline: PATIENCE,
         retries: 0,
         ..HttpConfig::default()
     });
@@ -279,15 +281,31 @@ fn find_program(name: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// Returns the first line that a program prints; `None` if it does not run or fails.
+/// Returns the first line that a program prints; `None` if it does not run, fails, or takes too long.
 fn first_line(program: &str, arguments: &[&str]) -> Option<String> {
-    let output = Command::new(find_program(program)?)
+    let mut child = Command::new(find_program(program)?)
         .args(arguments)
-        .output()
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
         .ok()?;
-    let text = String::from_utf8_lossy(&output.stdout);
+    let deadline = Instant::now() + PATIENCE;
+    let status = loop {
+        match child.try_wait().ok()? {
+            Some(status) => break status,
+            None if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(20)),
+            None => {
+                // One that cannot be ended does not matter either.
+                let _ = child.kill();
+                return None;
+            }
+        }
+    };
+    // A line fits into the buffer of a pipe.
+    let mut text = String::new();
+    child.stdout.take()?.read_to_string(&mut text).ok()?;
     let line = text.lines().next()?.trim().to_owned();
-    (output.status.success() && !line.is_empty()).then_some(line)
+    (status.success() && !line.is_empty()).then_some(line)
 }
 
 fn vulkan() -> Check {
@@ -325,9 +343,9 @@ fn driver() -> Check {
         Ok(text) => Check::warning(
             NAME,
             text.lines().next().unwrap_or_default().trim(),
-            "nvidia-smi shows no GPU; the device below is what counts",
+            "nvidia-smi is not there or shows no GPU",
         ),
-        Err(_) => Check::missing(NAME, "none: nvidia-smi shows no GPU", remedy),
+        Err(_) => Check::warning(NAME, "nvidia-smi is not there or shows no GPU", remedy),
     }
 }
 
@@ -339,7 +357,7 @@ fn toolkit() -> Check {
     if header.is_file() {
         return Check::ok(NAME, root.display().to_string());
     }
-    Check::missing(
+    Check::warning(
         NAME,
         format!(
             "{} is not there, which kernels are compiled with",
@@ -371,10 +389,10 @@ fn device(name: DeviceName) -> Vec<Check> {
         },
     )];
     let report = "do not train on it, and report it with the output of this command";
-    let (product, flops) = match multiply(name, &device) {
+    let product = match multiply(name, &device) {
         Ok(found) => found,
-        Err(error) => {
-            checks.push(Check::missing(PRODUCT, error.to_string(), report));
+        Err(reason) => {
+            checks.push(Check::missing(PRODUCT, reason, report));
             return checks;
         }
     };
@@ -392,31 +410,27 @@ fn device(name: DeviceName) -> Vec<Check> {
         "speed",
         format!(
             "{:.0} GFLOP/s with matrices of {}: enough to train adapters at some {} tokens/s",
-            flops / 1e9,
+            product.flops / 1e9,
             product.size,
-            rates(flops)
+            rates(product.flops)
         ),
     ));
     checks
 }
 
-/// Multiplies on a device, and returns the check with the operations per second. A processor multiplies on all of its
-/// cores at once, as in training.
-fn multiply(name: DeviceName, device: &Device) -> Result<(ProductCheck, f64), DeviceReadError> {
-    let others = match name {
-        DeviceName::Cpu => std::thread::available_parallelism().map_or(0, |cores| cores.get() - 1),
-        DeviceName::Wgpu | DeviceName::Cuda => 0,
+/// Multiplies on a device; a processor on all of its cores at once, as in training.
+fn multiply(name: DeviceName, device: &Device) -> Result<ProductCheck, String> {
+    let threads = match name {
+        DeviceName::Cpu => std::thread::available_parallelism().map_or(1, usize::from),
+        DeviceName::Wgpu | DeviceName::Cuda => 1,
     };
-    std::thread::scope(|scope| {
-        let others: Vec<_> = (0..others)
-            .map(|_| scope.spawn(|| ProductCheck::run(device)))
-            .collect();
-        let check = ProductCheck::run(device)?;
-        let others = others.into_iter().flat_map(|other| other.join().ok());
-        let others: Vec<ProductCheck> = others.collect::<Result<_, _>>()?;
-        let flops = others.iter().map(|other| other.flops).sum::<f64>();
-        Ok((check, check.flops + flops))
-    })
+    // Where a kernel does not compile, the libraries of devices panic.
+    let run = std::panic::AssertUnwindSafe(|| ProductCheck::run(device, threads));
+    match std::panic::catch_unwind(run) {
+        Ok(Ok(check)) => Ok(check),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_) => Err("its library reported the reason above".to_owned()),
+    }
 }
 
 /// Describes the tokens per second of training that products allow: forward and backward pass multiply every frozen

@@ -1,6 +1,6 @@
-//! The library behind the `sentinel` command: sweeps over several models, and checks of the machine. Everything else that the
-//! command runs is a crate of its own, below `trainer/`. It must never hold what another crate could
-//! use.
+//! The library behind the `sentinel` command: sweeps over several models, and checks of the machine.
+//! Everything else that the command runs is a crate of its own, below `trainer/`. It must never hold what
+//! another crate could use.
 //!
 //! Read `sweep/run.rs` first; the list of commands is `cli/mod.rs`, in the program.
 //!

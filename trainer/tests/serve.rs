@@ -238,6 +238,8 @@ fn endpoint_plays_as_the_model_behind_it() {
         error.contains("The model `other` does not exist"),
         "{error}"
     );
+    let (code, _, error) = run("lm eval --seeds 1000..1001", &["--endpoint", &url]);
+    assert!(code != Some(0) && error.contains("--model"), "{error}");
     for option in ["--constrained", "--device=cpu", "--adapter=x"] {
         let options = ["--model", "tiny", "--endpoint", &url, option];
         let (code, _, error) = run("lm eval --seeds 1000..1001", &options);

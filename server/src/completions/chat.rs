@@ -11,15 +11,17 @@ use super::protocol::{
 
 /// Fields of a chat that this server does not implement, beside those of completions. Only a value that
 /// switches them off is accepted.
-const UNSUPPORTED_IN_CHATS: [&str; 10] = [
+const UNSUPPORTED_IN_CHATS: [&str; 12] = [
     "audio",
     "chat_template",
     "chat_template_kwargs",
     "continue_final_message",
     "documents",
+    "function_call",
     "functions",
     "logprobs",
     "reasoning_effort",
+    "tool_choice",
     "tools",
     "top_logprobs",
 ];
@@ -94,7 +96,7 @@ pub struct ChatPrompt {
 }
 
 impl ChatRequest {
-    /// Reads a request. A field that is null is as good as left out.
+    /// Reads a request. A field that is null counts as left out.
     ///
     /// # Errors
     /// Returns the reason why it is refused: a field that is missing, has a wrong type or asks for
@@ -102,11 +104,31 @@ impl ChatRequest {
     pub fn from_fields(mut fields: Map<String, Value>) -> Result<Self, String> {
         check_supported(&mut fields, &UNSUPPORTED)?;
         check_supported(&mut fields, &UNSUPPORTED_IN_CHATS)?;
+        if fields.get("add_generation_prompt") == Some(&Value::Bool(false)) {
+            return Err("add_generation_prompt should be true: leave it out".to_owned());
+        }
         let messages = fields.get("messages").ok_or("messages is missing")?;
-        if let Err(reason) = Vec::<ChatMessage>::deserialize(messages) {
-            return Err(format!(
-                "messages should be a list of objects with role and content, a text or parts of type text: {reason}"
-            ));
+        let read = Vec::<ChatMessage>::deserialize(messages);
+        let is_text = |message: &ChatMessage| match &message.content {
+            MessageContent::Text(_) => true,
+            MessageContent::Parts(parts) => parts.iter().all(|part| part.kind == "text"),
+        };
+        if !read.is_ok_and(|messages| messages.iter().all(is_text)) {
+            return Err(
+                "messages should be a list of objects with role and content, a text or parts of the type text"
+                    .to_owned(),
+            );
+        }
+        let has_calls = |message: &Value| {
+            message
+                .get("tool_calls")
+                .is_some_and(|calls| !calls.is_null())
+        };
+        if messages
+            .as_array()
+            .is_some_and(|all| all.iter().any(has_calls))
+        {
+            return Err("tool_calls of messages are not supported by this server".to_owned());
         }
         let request: Self =
             serde_json::from_value(Value::Object(fields)).map_err(|error| error.to_string())?;
@@ -204,6 +226,7 @@ mod tests {
             .map(ChatMessage::text)
             .collect();
         assert_eq!(texts, ["ab", "c"]);
+        let refusal = json!([{"type": "refusal", "text": "no"}]);
         let image = json!([{"type": "image_url", "image_url": {"url": "x"}}]);
         for wrong in [
             json!(null),
@@ -211,6 +234,7 @@ mod tests {
             json!("a"),
             json!([{"role": "user"}]),
             json!([{"role": "user", "content": image}]),
+            json!([{"role": "assistant", "content": refusal}]),
         ] {
             let reason = read(&json!({"model": "m", "messages": wrong})).expect_err("refused");
             assert!(reason.starts_with("messages "), "{reason}");
@@ -256,6 +280,9 @@ mod tests {
                 json!({"type": "json_object"}),
                 json!({"type": "text"}),
             ),
+            ("response_format", json!({"type": "json_schema"}), json!({})),
+            ("add_generation_prompt", json!(false), json!(true)),
+            ("tool_choice", json!("auto"), json!(null)),
             ("stop", json!("a"), json!(null)),
         ] {
             let mut fields = json!({"model": "m", "messages": [{"role": "user", "content": "a"}]});

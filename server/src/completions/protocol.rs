@@ -156,7 +156,7 @@ const fn neutral() -> f64 {
 }
 
 impl CompletionRequest {
-    /// Reads a request. A field that is null is as good as left out.
+    /// Reads a request. A field that is null counts as left out.
     ///
     /// # Errors
     /// Returns the reason why it is refused: a field that is missing, has a wrong type or asks for
@@ -208,7 +208,7 @@ fn is_off(name: &str, value: &Value) -> bool {
         Value::String(text) => text.is_empty(),
         Value::Array(items) => items.is_empty(),
         Value::Object(fields) if name == "response_format" => {
-            fields.get("type").is_some_and(|kind| kind == "text")
+            fields.get("type").is_none_or(|kind| kind == "text")
         }
         Value::Object(fields) => fields.is_empty(),
         Value::Bool(true) => false,

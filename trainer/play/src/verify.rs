@@ -37,6 +37,9 @@ pub struct FileReport {
     pub problem_count: usize,
     /// The first of these lines, with their faults.
     pub problems: Vec<Diagnostic>,
+    /// Warnings about the player, if it was just recorded; left out for none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// The fallbacks that acted in the replay; left out for none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<Fallback>,
@@ -107,6 +110,7 @@ pub fn verify_file(path: &Path, progress: Progress<'_>) -> Result<FileReport, Er
         rows: replay.row_count(),
         problem_count: replay.problem_count(),
         problems: replay.problems().to_vec(),
+        warnings: Vec::new(),
         fallbacks: Provenance::from_replays(replay.worlds()).fallbacks,
         words: CompletionCounts::count(replay.worlds()),
         verification: verify_all(replay.worlds(), progress),

@@ -70,6 +70,9 @@ pub(crate) fn record(config: &RecordConfig) -> Result<()> {
     let bar = EpisodeBar::new(Some(config.episodes()?));
     let report = record::record(config, &|| bar.step())?;
     drop(bar);
+    for warning in &report.warnings {
+        warn(warning);
+    }
     if let Some(warning) = report.words.and_then(|counts| counts.fallback_warning()) {
         warn(&warning);
     }

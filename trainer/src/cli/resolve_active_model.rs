@@ -33,6 +33,14 @@ fn names_active(model: &Path) -> bool {
     is_active(&model.to_string_lossy())
 }
 
+/// Refuses an endpoint without the name of a model, for which the active one would be taken.
+fn refuse_endpoint(generation: &GenerationArgs) -> Result<()> {
+    if generation.endpoint.is_some() {
+        bail!("--endpoint needs the name that the model has there: add --model NAME");
+    }
+    Ok(())
+}
+
 /// Returns the options of `sentinel record` with the active model, if they name no player.
 pub(super) fn resolve_record(config: &RecordConfig) -> Result<RecordConfig> {
     let mut config = config.clone();
@@ -41,6 +49,7 @@ pub(super) fn resolve_record(config: &RecordConfig) -> Result<RecordConfig> {
         None => config.policy.is_none(),
     };
     if wanted {
+        refuse_endpoint(&config.generation)?;
         let model = require_active_model(config.episode.world)?;
         announce(&model);
         config.generation = generation_args(&model, &config.generation)?;
@@ -61,6 +70,7 @@ pub(super) fn resolve_lm_eval(
     if !is_active(&config.model) {
         return Ok((config, None));
     }
+    refuse_endpoint(&config.generation)?;
     let model = require_active_model(config.episode.world)?;
     announce(&model);
     config.generation = generation_args(&model, &config.generation)?;

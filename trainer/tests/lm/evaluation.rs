@@ -167,7 +167,7 @@ fn examples_are_earlier_messages_of_the_conversation() {
     let without = succeeds(&format!("lm eval --model {model} {play}"));
     assert!(!without.contains("examples"), "{without}");
 
-    // A whole corpus is not an example, and a prompt that the model cannot read is refused.
+    // A whole corpus is refused.
     let many = folder.path().join("many.jsonl");
     std::fs::write(&many, vec![rows[0]; 65].join("\n")).unwrap();
     let many = many.display();

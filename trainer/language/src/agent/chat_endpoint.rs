@@ -6,24 +6,32 @@ use std::time::Duration;
 
 use sentinel_base::provenance::Provenance;
 use sentinel_http::{HttpClient, HttpConfig, HttpError, Request, Token};
-use sentinel_play::corpus::{Example, read_corpus};
 use sentinel_play::rollout::{GenerationRequest, RolloutError, TextAgent};
 use sentinel_policy::text::TextWorld;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::examples::Examples;
 use super::language_agent::LanguageAgent;
-use super::loaded_model::{GenerationArgs, check_examples};
+use super::loaded_model::GenerationArgs;
 use crate::training::RunError;
 
 /// The variables that hold a key of the API; the first that is set counts.
 const KEYS: [&str; 2] = ["SENTINEL_API_KEY", "OPENAI_API_KEY"];
 /// Path of the route below the address of an API.
 const ROUTE: &str = "/chat/completions";
-/// Number of requests at a time by default.
-const IN_FLIGHT: usize = 8;
-/// Longest completion by default, in tokens.
-const MAX_TOKENS: usize = 192;
+/// Time limit of one attempt.
+const TIMEOUT: Duration = Duration::from_secs(300);
+/// Time limit of a request with all its attempts and pauses.
+const DEADLINE: Duration = Duration::from_secs(1800);
+/// Words of an answer that refuses a field, whatever its value.
+const UNSUPPORTED: [&str; 5] = [
+    "unsupported",
+    "not supported",
+    "unrecognized",
+    "unknown",
+    "not permitted",
+];
 /// Number of times that an answer without a completion is asked for again.
 const REPEATS: usize = 2;
 /// Largest number of characters of an answer in a message.
@@ -50,11 +58,11 @@ pub enum EndpointError {
     },
 }
 
-/// The requests and tokens that an endpoint has counted.
+/// The completions of an endpoint, and their tokens as it counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct EndpointUsage {
     /// Number of completions.
-    pub requests: usize,
+    pub completions: usize,
     /// Tokens of prompts, as the endpoint counts them; 0 if it does not.
     pub prompt_tokens: usize,
     /// Tokens of completions.
@@ -71,23 +79,24 @@ struct Refused {
 
 /// An API in OpenAI's dialect with the model that is asked.
 #[derive(Debug)]
-pub struct ChatEndpoint {
+pub(crate) struct ChatEndpoint {
     /// Address of the route for chats.
     address: String,
     /// Name of the model there.
-    pub model: String,
+    model: String,
     /// Display name: that of the model, marked if examples stand before the prompts.
-    pub name: String,
+    pub(crate) name: String,
     client: HttpClient,
     has_key: bool,
     temperature: f64,
+    /// `true` if the temperature was chosen, so that the model must not play with another one.
+    must_have_temperature: bool,
     max_tokens: usize,
     seed: u64,
     in_flight: usize,
-    /// Questions and answers before every prompt.
-    examples: Vec<Value>,
+    examples: Examples,
     /// Digests of the files that were read.
-    pub provenance: Provenance,
+    pub(crate) provenance: Provenance,
     refused: Mutex<Refused>,
     usage: Mutex<EndpointUsage>,
 }
@@ -138,56 +147,62 @@ fn text(choices: Vec<Choice>) -> Option<String> {
 
 impl ChatEndpoint {
     /// Creates the client of the API at `address`, such as `http://127.0.0.1:8001/v1`, for the model that has
-    /// the name `model` there. Nothing is sent yet.
+    /// the name `model` there, with the key in the environment. Nothing is sent yet.
     ///
     /// # Errors
     /// If the address, an option or the key is invalid, or the examples cannot be read.
-    pub fn new(address: &str, model: &str, options: &GenerationArgs) -> Result<Self, RunError> {
-        options.refuse_options_of_local_models()?;
-        let address = address.trim_end_matches('/');
-        let address = format!("{}{ROUTE}", address.strip_suffix(ROUTE).unwrap_or(address));
-        let http = |source| EndpointError::Http { source, hint: "" };
-        Request::post(&address).map_err(http)?;
+    pub(crate) fn new(
+        address: &str,
+        model: &str,
+        options: &GenerationArgs,
+    ) -> Result<Self, RunError> {
         let mut key = None;
         for name in KEYS {
             if key.is_none() {
-                key = Token::from_environment(name).map_err(http)?;
+                let read = Token::from_environment(name);
+                key = read.map_err(|source| EndpointError::Http { source, hint: "" })?;
             }
         }
-        let in_flight = options.generation_batch_size.unwrap_or(IN_FLIGHT);
+        Self::with_key(address, model, options, key)
+    }
+
+    pub(super) fn with_key(
+        address: &str,
+        model: &str,
+        options: &GenerationArgs,
+        key: Option<Token>,
+    ) -> Result<Self, RunError> {
+        options.refuse_options_of_local_models()?;
+        // A query may hold a key, and the address is shown.
+        if address.contains(['?', '#']) {
+            let allowed = "an address without a query; a key is read from SENTINEL_API_KEY";
+            return Err(RunError::option("endpoint", allowed));
+        }
+        let address = address.trim_end_matches('/');
+        let address = format!("{}{ROUTE}", address.strip_suffix(ROUTE).unwrap_or(address));
+        Request::post(&address).map_err(|source| EndpointError::Http { source, hint: "" })?;
+        let filled = options.with_defaults();
+        let in_flight = filled.generation_batch_size.unwrap_or_default();
         if in_flight == 0 {
             return Err(RunError::option("generation-batch-size", "at least 1"));
         }
         let mut provenance = Provenance::new();
-        let mut examples = Vec::new();
-        let mut name = model.to_owned();
-        if let Some(file) = &options.examples {
-            provenance.add_file("examples", file)?;
-            let rows = read_corpus(file)?;
-            check_examples(&rows)?;
-            name.push_str(&format!("+{}-shot", rows.len()));
-            let message = |role: &str, content: &str| json!({"role": role, "content": content});
-            let messages = |row: &Example| {
-                [
-                    message("user", row.prompt.question()),
-                    message("assistant", &row.completion),
-                ]
-            };
-            examples = rows.iter().flat_map(messages).collect();
-        }
+        let examples = Examples::load(options.examples.as_deref(), &mut provenance)?;
         let client = HttpClient::new(HttpConfig {
-            timeout: Duration::from_secs(300),
+            timeout: TIMEOUT,
+            deadline: DEADLINE,
             ..HttpConfig::default()
         });
         Ok(Self {
             address,
             model: model.to_owned(),
-            name,
+            name: format!("{model}{}", examples.suffix()),
             has_key: key.is_some(),
             client: client.with_token(key),
-            temperature: options.temperature.unwrap_or(0.0),
-            max_tokens: options.max_completion_length.unwrap_or(MAX_TOKENS),
-            seed: options.seed.unwrap_or(0),
+            temperature: filled.temperature.unwrap_or_default(),
+            must_have_temperature: options.temperature.is_some(),
+            max_tokens: filled.max_completion_length.unwrap_or_default(),
+            seed: filled.seed.unwrap_or_default(),
             in_flight,
             examples,
             provenance,
@@ -197,26 +212,22 @@ impl ChatEndpoint {
     }
 
     /// Returns the number of examples before every prompt.
-    #[must_use]
-    pub const fn example_count(&self) -> usize {
-        self.examples.len() / 2
+    pub(crate) const fn example_count(&self) -> usize {
+        self.examples.count()
     }
 
     /// Returns the address of the route, for messages and provenance.
-    #[must_use]
-    pub fn address(&self) -> &str {
+    pub(crate) fn address(&self) -> &str {
         &self.address
     }
 
     /// Returns what was used so far.
-    #[must_use]
-    pub fn usage(&self) -> EndpointUsage {
+    pub(crate) fn usage(&self) -> EndpointUsage {
         *self.usage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns descriptions of fields that the endpoint does not accept, so that they were left out.
-    #[must_use]
-    pub fn warnings(&self) -> Vec<String> {
+    pub(crate) fn warnings(&self) -> Vec<String> {
         let refused = *self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         let left_out = |field: &str| format!("{} refuses {field}: it was left out", self.address);
         let temperature = refused.temperature.then(|| left_out("temperature"));
@@ -225,8 +236,7 @@ impl ChatEndpoint {
     }
 
     /// Creates an agent that completes prompts with this model.
-    #[must_use]
-    pub const fn agent(&self) -> EndpointAgent<'_> {
+    pub(crate) const fn agent(&self) -> EndpointAgent<'_> {
         EndpointAgent {
             endpoint: self,
             stop: None,
@@ -235,9 +245,7 @@ impl ChatEndpoint {
     }
 
     fn body(&self, prompt: &str, refused: Refused) -> Value {
-        let mut messages = self.examples.clone();
-        messages.push(json!({"role": "user", "content": prompt}));
-        let mut body = json!({"model": self.model, "messages": messages});
+        let mut body = json!({"model": self.model, "messages": self.examples.json(prompt)});
         // Newer models of OpenAI know only the second name, and many servers only the first.
         let length = if refused.max_tokens {
             "max_completion_tokens"
@@ -248,7 +256,8 @@ impl ChatEndpoint {
         if !refused.temperature {
             body["temperature"] = json!(self.temperature);
         }
-        if self.temperature != 0.0 && !refused.seed {
+        let samples = self.temperature != 0.0 || refused.temperature;
+        if samples && !refused.seed {
             body["seed"] = json!(self.seed);
         }
         body
@@ -258,7 +267,7 @@ impl ChatEndpoint {
     ///
     /// # Errors
     /// If there is no completion, also after repetitions.
-    pub fn complete(&self, prompt: &str) -> Result<String, EndpointError> {
+    pub(crate) fn complete(&self, prompt: &str) -> Result<String, EndpointError> {
         let mut repeats = 0;
         loop {
             let refused = *self.refused.lock().unwrap_or_else(PoisonError::into_inner);
@@ -270,7 +279,7 @@ impl ChatEndpoint {
                         Some(text) => {
                             let mut usage =
                                 self.usage.lock().unwrap_or_else(PoisonError::into_inner);
-                            usage.requests += 1;
+                            usage.completions += 1;
                             usage.prompt_tokens += used.prompt_tokens;
                             usage.completion_tokens += used.completion_tokens;
                             return Ok(text);
@@ -282,7 +291,7 @@ impl ChatEndpoint {
                     format!("the answer is not that of a chat: {reason}")
                 }
                 Err(source) => {
-                    if self.learn(&source, &body) {
+                    if self.remember_refusal(&source, &body) {
                         continue;
                     }
                     let hint = match source.status() {
@@ -310,8 +319,9 @@ impl ChatEndpoint {
         self.client.send(&request)?.json()
     }
 
-    /// Remembers a field that the endpoint refuses. Returns `true` if the request can be sent without it.
-    fn learn(&self, error: &HttpError, sent: &Value) -> bool {
+    /// Remembers a field that the endpoint does not know. Returns `true` if the request can be sent without it: a
+    /// field whose value is refused, and a temperature that was chosen, stay.
+    fn remember_refusal(&self, error: &HttpError, sent: &Value) -> bool {
         let HttpError::Status {
             status: 400 | 422,
             body,
@@ -320,8 +330,15 @@ impl ChatEndpoint {
         else {
             return false;
         };
+        let words = body.to_lowercase();
+        if !UNSUPPORTED.iter().any(|word| words.contains(word)) {
+            return false;
+        }
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        let names = |field: &str| sent.get(field).is_some() && body.contains(field);
+        let names = |field: &str| {
+            let is_chosen = field == "temperature" && self.must_have_temperature;
+            !is_chosen && sent.get(field).is_some() && words.contains(field)
+        };
         let Refused {
             max_tokens,
             temperature,
@@ -344,7 +361,7 @@ impl ChatEndpoint {
 
 /// An endpoint as the generator of a rollout.
 #[derive(Debug)]
-pub struct EndpointAgent<'a> {
+pub(crate) struct EndpointAgent<'a> {
     endpoint: &'a ChatEndpoint,
     /// Request to stop, which is checked before each request.
     stop: Option<&'a AtomicBool>,
@@ -354,14 +371,13 @@ pub struct EndpointAgent<'a> {
 
 impl<'a> EndpointAgent<'a> {
     /// Sends no further request once `stop` is set.
-    #[must_use]
-    pub const fn with_stop(mut self, stop: &'a AtomicBool) -> Self {
+    pub(crate) const fn with_stop(mut self, stop: &'a AtomicBool) -> Self {
         self.stop = Some(stop);
         self
     }
 
     /// Completes prompts, several at a time, until one fails.
-    fn answer(&self, prompts: &[String]) -> Result<Vec<String>, RunError> {
+    pub(super) fn answer(&self, prompts: &[String]) -> Result<Vec<String>, RunError> {
         let (next, ended) = (AtomicUsize::new(0), AtomicBool::new(false));
         let work = || {
             let mut found = Vec::new();

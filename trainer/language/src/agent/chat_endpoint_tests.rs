@@ -1,13 +1,16 @@
-//! Endpoints that fail in the ways in which endpoints do.
+//! Requests to an endpoint, its answers, and its failures.
 
 use sentinel_testkit::loopback::{Loopback, Reply};
 use serde_json::{Value, json};
 
-use super::{ChatEndpoint, GenerationArgs};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::GenerationArgs;
+use super::chat_endpoint::ChatEndpoint;
 
 type Tested = Result<(), Box<dyn std::error::Error>>;
 
-fn said(text: &str) -> Reply {
+fn chat(text: &str) -> Reply {
     Reply::json(&json!({
         "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9},
@@ -15,7 +18,7 @@ fn said(text: &str) -> Reply {
 }
 
 fn endpoint(server: &Loopback, options: &GenerationArgs) -> ChatEndpoint {
-    ChatEndpoint::new(&format!("{}/v1/", server.url), "m", options).expect("an endpoint")
+    ChatEndpoint::with_key(&format!("{}/v1/", server.url), "m", options, None).expect("an endpoint")
 }
 
 fn bodies(server: &Loopback) -> Vec<Value> {
@@ -26,9 +29,9 @@ fn bodies(server: &Loopback) -> Vec<Value> {
 
 #[test]
 fn request_has_the_fields_of_openai() -> Tested {
-    let server = Loopback::start(|_, _| said("yes"))?;
-    let asked = endpoint(&server, &GenerationArgs::default());
-    assert_eq!(asked.complete("a")?, "yes");
+    let server = Loopback::start(|_, _| chat("yes"))?;
+    let model = endpoint(&server, &GenerationArgs::default());
+    assert_eq!(model.complete("a")?, "yes");
     assert_eq!(
         bodies(&server),
         [
@@ -36,9 +39,13 @@ fn request_has_the_fields_of_openai() -> Tested {
         ]
     );
     assert_eq!(server.received()[0].target, "/v1/chat/completions");
-    let usage = asked.usage();
+    let usage = model.usage();
     assert_eq!(
-        (usage.requests, usage.prompt_tokens, usage.completion_tokens),
+        (
+            usage.completions,
+            usage.prompt_tokens,
+            usage.completion_tokens
+        ),
         (1, 7, 2)
     );
     // Sampling has a seed.
@@ -52,31 +59,90 @@ fn request_has_the_fields_of_openai() -> Tested {
     Ok(())
 }
 
-/// Models that take no temperature, or call the length otherwise, are asked again without, once.
+/// Models that know no temperature, or call the length otherwise, are asked again without, once.
 #[test]
-fn fields_that_are_refused_are_left_out() -> Tested {
+fn unknown_fields_are_left_out() -> Tested {
     let server = Loopback::start(|_, request| {
         let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
-        let refused = ["max_tokens", "temperature", "seed"];
-        match refused.into_iter().find(|field| !body[*field].is_null()) {
+        let unknown = ["max_tokens", "temperature", "seed"];
+        match unknown.into_iter().find(|field| !body[*field].is_null()) {
             Some(field) => Reply::status(400, &format!("Unsupported parameter: '{field}'")),
-            None => said("yes"),
+            None => chat("yes"),
         }
     })?;
-    let options = GenerationArgs {
-        temperature: Some(1.0),
-        ..GenerationArgs::default()
-    };
-    let asked = endpoint(&server, &options);
-    assert_eq!(asked.complete("a")?, "yes");
-    assert_eq!(asked.complete("a")?, "yes");
+    let model = endpoint(&server, &GenerationArgs::default());
+    assert_eq!(model.complete("a")?, "yes");
+    assert_eq!(model.complete("a")?, "yes");
+    // Without a temperature the model samples, so that a seed is sent, and refused as well.
     assert_eq!(
         server.received().len(),
         5,
         "three refusals, then two answers"
     );
     assert_eq!(bodies(&server)[4]["max_completion_tokens"], 192);
-    assert_eq!(asked.warnings().len(), 2, "{:?}", asked.warnings());
+    assert_eq!(model.warnings().len(), 2, "{:?}", model.warnings());
+    Ok(())
+}
+
+/// A value that is refused, and a temperature that was chosen, are errors.
+#[test]
+fn refused_values_are_errors() -> Tested {
+    let chosen = GenerationArgs {
+        temperature: Some(3.0),
+        ..GenerationArgs::default()
+    };
+    for (words, options) in [
+        ("max_tokens is too large: 192", &GenerationArgs::default()),
+        ("temperature must be at most 2", &chosen),
+        (
+            "Unsupported value: 'temperature' does not support 3",
+            &chosen,
+        ),
+    ] {
+        let server = Loopback::start(move |_, _| Reply::status(400, words))?;
+        let error = endpoint(&server, options).complete("a").expect_err(words);
+        assert!(error.to_string().contains(words), "{error}");
+        assert_eq!(server.received().len(), 1, "{words}");
+    }
+    Ok(())
+}
+
+/// Answers belong to their prompts, whichever request ends first; a failure ends the batch, and a stopped agent
+/// sends nothing.
+#[test]
+fn prompts_are_answered_in_their_order() -> Tested {
+    let server = Loopback::start(|_, request| {
+        let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+        match body["messages"][0]["content"].as_str() {
+            Some("bad") => Reply::status(400, "a bad prompt"),
+            Some(prompt) => chat(&format!("re: {prompt}")),
+            None => Reply::Broken,
+        }
+    })?;
+    let model = endpoint(&server, &GenerationArgs::default());
+    let prompts: Vec<String> = (0..20).map(|number| number.to_string()).collect();
+    let expected: Vec<String> = prompts
+        .iter()
+        .map(|prompt| format!("re: {prompt}"))
+        .collect();
+    assert_eq!(model.agent().answer(&prompts)?, expected);
+    assert_eq!(model.usage().completions, 20);
+
+    let mut with_failure = prompts.clone();
+    with_failure[3] = "bad".to_owned();
+    let error = model.agent().answer(&with_failure).expect_err("a failure");
+    assert!(error.to_string().contains("a bad prompt"), "{error}");
+
+    let before = server.received().len();
+    let stop = AtomicBool::new(false);
+    stop.store(true, Ordering::Relaxed);
+    let error = model
+        .agent()
+        .with_stop(&stop)
+        .answer(&prompts)
+        .expect_err("stopped");
+    assert!(error.is_interrupted(), "{error}");
+    assert_eq!(server.received().len(), before);
     Ok(())
 }
 
@@ -87,12 +153,12 @@ fn temporary_failures_and_half_answers_are_repeated() -> Tested {
         1 => Reply::Broken,
         2 => Reply::json(&json!({"choices": []})),
         3 => Reply::status(200, "<html>busy</html>"),
-        _ => said("yes"),
+        _ => chat("yes"),
     })?;
-    let asked = endpoint(&server, &GenerationArgs::default());
-    assert_eq!(asked.complete("a")?, "yes");
+    let model = endpoint(&server, &GenerationArgs::default());
+    assert_eq!(model.complete("a")?, "yes");
     assert_eq!(server.received().len(), 5);
-    assert_eq!(asked.usage().requests, 1);
+    assert_eq!(model.usage().completions, 1);
     Ok(())
 }
 
@@ -143,9 +209,9 @@ fn content_can_be_null_or_parts() -> Tested {
     ] {
         let answer = json!({"choices": [{"message": {"role": "assistant", "content": content, "refusal": "no"}}]});
         let server = Loopback::start(move |_, _| Reply::json(&answer))?;
-        let asked = endpoint(&server, &GenerationArgs::default());
-        assert_eq!(asked.complete("a")?, text);
-        assert_eq!(asked.usage().requests, 1);
+        let model = endpoint(&server, &GenerationArgs::default());
+        assert_eq!(model.complete("a")?, text);
+        assert_eq!(model.usage().completions, 1);
     }
     Ok(())
 }
@@ -153,10 +219,20 @@ fn content_can_be_null_or_parts() -> Tested {
 #[test]
 fn wrong_addresses_and_options_are_refused() {
     let refused = |address: &str, options: &GenerationArgs, word: &str| {
-        let error = ChatEndpoint::new(address, "m", options).expect_err(word);
-        assert!(error.to_string().contains(word), "{error}");
+        let error = ChatEndpoint::with_key(address, "m", options, None).expect_err(word);
+        let message = error.to_string();
+        assert!(
+            message.contains(word) && !message.contains("SECRET"),
+            "{message}"
+        );
     };
     refused("localhost:80", &GenerationArgs::default(), "localhost:80");
+    for address in [
+        "http://localhost/v1?key=SECRET",
+        "http://localhost/v1#SECRET",
+    ] {
+        refused(address, &GenerationArgs::default(), "without a query");
+    }
     let options = GenerationArgs {
         generation_batch_size: Some(0),
         ..GenerationArgs::default()
@@ -167,13 +243,7 @@ fn wrong_addresses_and_options_are_refused() {
         ..GenerationArgs::default()
     };
     refused("http://localhost", &options, "constrained");
-    let whole = ChatEndpoint::new(
-        "http://localhost/v1/chat/completions",
-        "m",
-        &GenerationArgs::default(),
-    );
-    assert_eq!(
-        whole.expect("an endpoint").address(),
-        "http://localhost/v1/chat/completions"
-    );
+    let route = "http://localhost/v1/chat/completions";
+    let whole = ChatEndpoint::with_key(route, "m", &GenerationArgs::default(), None);
+    assert_eq!(whole.expect("an endpoint").address(), route);
 }

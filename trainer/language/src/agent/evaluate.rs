@@ -19,11 +19,10 @@ use sentinel_policy::text::{InvalidReward, PromptState, TextWorld};
 use serde::Serialize;
 
 use super::chat_endpoint::EndpointUsage;
-use super::language_agent::{LanguageAgent, TextModel};
+use super::language_agent::{LanguageAgent, TextModel, with_agent};
 use super::loaded_model::{GenerationArgs, LoadedModel};
 use crate::agent::lm_agent::LmAgent;
 use crate::training::RunError;
-use crate::with_agent;
 
 /// The seeds of an evaluation by default.
 const SEEDS: SeedRange = SeedRange::new(1_000, 1_030);

@@ -8,8 +8,8 @@ use super::chat_endpoint::{ChatEndpoint, EndpointUsage};
 use super::loaded_model::{GenerationArgs, LoadedModel};
 use crate::training::RunError;
 
-/// An agent that keeps why it failed: a [`TextAgent`](sentinel_play::rollout::TextAgent) cannot return errors, and
-/// returns too few completions instead, which stops the rollout.
+/// An agent of a language model. A [`TextAgent`](sentinel_play::rollout::TextAgent) cannot return errors; it returns
+/// too few completions instead, which stops the rollout, and stores the error.
 pub trait LanguageAgent {
     /// Returns the error of the last failed generation once.
     fn take_failure(&mut self) -> Option<RunError>;
@@ -39,7 +39,7 @@ pub trait LanguageAgent {
 
 /// A language model that plays: in this process, or behind an API.
 #[derive(Debug)]
-pub enum TextModel {
+pub(crate) enum TextModel {
     /// A model in this process.
     Local(Box<LoadedModel>),
     /// A model behind an API in OpenAI's dialect.
@@ -47,8 +47,6 @@ pub enum TextModel {
 }
 
 /// Calls `$body` with an agent of the model, whichever kind it is.
-#[macro_export]
-#[doc(hidden)]
 macro_rules! with_agent {
     ($model:expr, $agent:ident => $body:expr) => {
         match $model {
@@ -66,13 +64,15 @@ macro_rules! with_agent {
     };
 }
 
+pub(crate) use with_agent;
+
 impl TextModel {
     /// Loads the model `asked`, a local folder or a name on the Hub; or, with an endpoint among the options,
     /// prepares requests for the model of that name there.
     ///
     /// # Errors
     /// If it cannot be found or read, or an option is invalid.
-    pub fn load(asked: &str, options: &GenerationArgs) -> Result<Self, RunError> {
+    pub(crate) fn load(asked: &str, options: &GenerationArgs) -> Result<Self, RunError> {
         match &options.endpoint {
             Some(address) => Ok(Self::Endpoint(ChatEndpoint::new(address, asked, options)?)),
             None => Ok(Self::Local(Box::new(LoadedModel::load(asked, options)?))),
@@ -80,8 +80,7 @@ impl TextModel {
     }
 
     /// Returns the name that rows of a replay record.
-    #[must_use]
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         match self {
             Self::Local(model) => &model.name,
             Self::Endpoint(endpoint) => &endpoint.name,
@@ -89,8 +88,7 @@ impl TextModel {
     }
 
     /// Returns the number of examples before every prompt.
-    #[must_use]
-    pub const fn example_count(&self) -> usize {
+    pub(crate) const fn example_count(&self) -> usize {
         match self {
             Self::Local(model) => model.example_count(),
             Self::Endpoint(endpoint) => endpoint.example_count(),
@@ -98,8 +96,7 @@ impl TextModel {
     }
 
     /// Returns the origin of the model.
-    #[must_use]
-    pub const fn provenance(&self) -> &Provenance {
+    pub(crate) const fn provenance(&self) -> &Provenance {
         match self {
             Self::Local(model) => &model.provenance,
             Self::Endpoint(endpoint) => &endpoint.provenance,
@@ -107,8 +104,7 @@ impl TextModel {
     }
 
     /// Returns warnings about files of the model, or about options that the endpoint does not accept.
-    #[must_use]
-    pub fn warnings(&self) -> Vec<String> {
+    pub(crate) fn warnings(&self) -> Vec<String> {
         match self {
             Self::Local(model) => model.warnings.clone(),
             Self::Endpoint(endpoint) => endpoint.warnings(),
@@ -116,8 +112,7 @@ impl TextModel {
     }
 
     /// Returns the variables that are passed to the chat template; those of an endpoint are not known.
-    #[must_use]
-    pub fn chat_template_kwargs(&self) -> ChatTemplateKwargs {
+    pub(crate) fn chat_template_kwargs(&self) -> ChatTemplateKwargs {
         match self {
             Self::Local(model) => model.chat_template_kwargs.clone(),
             Self::Endpoint(_) => ChatTemplateKwargs::default(),
@@ -125,8 +120,7 @@ impl TextModel {
     }
 
     /// Returns the address of the endpoint with what was used there; `None` for a model in this process.
-    #[must_use]
-    pub fn endpoint(&self) -> Option<(&str, EndpointUsage)> {
+    pub(crate) fn endpoint(&self) -> Option<(&str, EndpointUsage)> {
         match self {
             Self::Local(_) => None,
             Self::Endpoint(endpoint) => Some((endpoint.address(), endpoint.usage())),

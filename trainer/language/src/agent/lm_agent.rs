@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use sentinel_base::rng::Rng;
 use sentinel_lm as lm;
-use sentinel_lm::{CausalLm, Choices, Completion, GenerateOptions, LmError, Message, Tokenizer};
+use sentinel_lm::{CausalLm, Choices, Completion, GenerateOptions, LmError, Tokenizer};
 use sentinel_play::rollout::{GenerationRequest, RolloutError, TextAgent};
 use sentinel_policy::text::TextWorld;
 
+use super::examples::Examples;
 use super::generation_backend::GenerationBackend;
 use super::language_agent::LanguageAgent;
 use crate::training::RunError;
@@ -54,7 +55,7 @@ pub struct LmAgent<'a> {
     /// `true` to limit completions to legal actions.
     constrained: bool,
     /// Questions and answers before every prompt (few-shot).
-    examples: Vec<Message>,
+    examples: Examples,
     /// The tokens of formatted actions, which recur from step to step.
     tokens_of_actions: HashMap<String, Arc<[u32]>>,
 }
@@ -104,7 +105,7 @@ impl<'a> LmAgent<'a> {
             stop: None,
             interrupted: false,
             constrained: false,
-            examples: Vec::new(),
+            examples: Examples::default(),
             tokens_of_actions: HashMap::new(),
         }
     }
@@ -119,7 +120,7 @@ impl<'a> LmAgent<'a> {
 
     /// Puts questions and answers before every prompt, as earlier messages of the conversation (few-shot).
     #[must_use]
-    pub fn with_examples(mut self, examples: Vec<Message>) -> Self {
+    pub(crate) fn with_examples(mut self, examples: Examples) -> Self {
         self.examples = examples;
         self
     }
@@ -142,8 +143,7 @@ impl<'a> LmAgent<'a> {
 
     /// Encodes a prompt as a user message with the chat template, after the examples.
     fn encode(&self, prompt: &str) -> Result<Vec<u32>, LmError> {
-        let mut messages = self.examples.clone();
-        messages.push(Message::new("user", prompt));
+        let messages = self.examples.messages(prompt);
         Ok(self.tokenizer.encode_chat(&messages, None, true)?.ids)
     }
 

@@ -6,11 +6,11 @@ use sentinel_base::arg_parsers::{named_enum_parser, parse_number};
 use sentinel_base::provenance::{Provenance, marked_name};
 use sentinel_lm::{
     BaseCheck, CausalLm, ChatTemplateKwargs, FoundModel, GenerateOptions, HubOptions, Lora,
-    Message, Tokenizer, find_model, load_tokenizer,
+    Tokenizer, find_model, load_tokenizer,
 };
-use sentinel_play::corpus::{Example, read_corpus};
 use sentinel_tensor::device::DeviceName;
 
+use super::examples::Examples;
 use crate::agent::lm_agent::LmAgent;
 use crate::training::RunError;
 
@@ -63,6 +63,7 @@ impl GenerationArgs {
     #[must_use]
     pub fn with_defaults(&self) -> Self {
         let is_local = self.endpoint.is_none();
+        // Requests to an endpoint at a time; a model in this process computes a batch at once.
         let batch = if is_local { 64 } else { 8 };
         Self {
             endpoint: self.endpoint.clone(),
@@ -133,7 +134,7 @@ pub struct LoadedModel {
     batch: usize,
     constrained: bool,
     /// Questions and answers before every prompt.
-    examples: Vec<Message>,
+    examples: Examples,
     /// Variables that are passed to the chat template.
     pub chat_template_kwargs: ChatTemplateKwargs,
     /// Display name: the Hub name or the folder's, then `+` and the adapter's name; marked if
@@ -149,7 +150,8 @@ impl LoadedModel {
     /// Loads the model `asked`, a local folder or a name on the Hub.
     ///
     /// # Errors
-    /// If it cannot be found or read, the adapter belongs to another model, or the examples are not chats.
+    /// If it cannot be found or read, the adapter belongs to another model, or there are too many
+    /// examples.
     pub fn load(asked: &str, options: &GenerationArgs) -> Result<Self, RunError> {
         if options.endpoint.is_some() {
             let allowed = "left out: this command needs the model in this process";
@@ -174,13 +176,7 @@ impl LoadedModel {
         let kwargs = ChatTemplateKwargs::resolve(given, adapter, &folder)?;
         let (tokenizer, defaults, _) =
             load_tokenizer(model.config(), &folder, adapter, eos_token, kwargs.clone())?;
-        let examples = match &said.examples {
-            Some(file) => {
-                provenance.add_file("examples", file)?;
-                read_examples(file)?
-            }
-            None => Vec::new(),
-        };
+        let examples = Examples::load(said.examples.as_deref(), &mut provenance)?;
         let warnings = warning.into_iter().chain(defaults.warnings(&tokenizer));
         let longest = said.max_completion_length.unwrap_or_default();
         let mut generate = GenerateOptions::new(longest, &defaults, said.seed.unwrap_or_default());
@@ -196,7 +192,7 @@ impl LoadedModel {
             constrained: said.constrained,
             chat_template_kwargs: kwargs,
             name: marked_name(
-                &name(asked, &said, examples.len() / 2),
+                &format!("{}{}", name(asked, &said), examples.suffix()),
                 provenance.is_fallback(),
             ),
             examples,
@@ -229,35 +225,12 @@ impl LoadedModel {
     /// Returns the number of examples before every prompt.
     #[must_use]
     pub const fn example_count(&self) -> usize {
-        self.examples.len() / 2
+        self.examples.count()
     }
-}
-
-/// Largest number of examples before a prompt.
-const MAX_EXAMPLES: usize = 64;
-
-/// Checks that a prompt can begin with the rows of a corpus.
-pub(super) fn check_examples(examples: &[Example]) -> Result<(), RunError> {
-    if examples.len() > MAX_EXAMPLES {
-        return Err(RunError::option("examples", "a file of at most 64 rows"));
-    }
-    Ok(())
-}
-
-/// Reads the rows of a corpus as messages, each a question and its answer.
-fn read_examples(file: &Path) -> Result<Vec<Message>, RunError> {
-    let examples = read_corpus(file)?;
-    check_examples(&examples)?;
-    let mut messages = Vec::with_capacity(2 * examples.len());
-    for example in &examples {
-        messages.push(Message::new("user", example.prompt.question()));
-        messages.push(Message::new("assistant", &example.completion));
-    }
-    Ok(messages)
 }
 
 /// Returns the policy name that rows of a replay record.
-fn name(asked: &str, options: &GenerationArgs, examples: usize) -> String {
+fn name(asked: &str, options: &GenerationArgs) -> String {
     let folder = |path: &Path| {
         // `canonicalize` also resolves `.` to a folder with a name.
         let whole = path.canonicalize().ok()?;
@@ -270,9 +243,6 @@ fn name(asked: &str, options: &GenerationArgs, examples: usize) -> String {
     }
     if options.constrained {
         name.push_str("+constrained");
-    }
-    if examples > 0 {
-        name.push_str(&format!("+{examples}-shot"));
     }
     name
 }

@@ -2,7 +2,7 @@
 //!
 //! * [`LmAgent`]: a model as a [`sentinel_play::rollout::TextAgent`], which can record its
 //!   completions as tokens.
-//! * [`ChatEndpoint`]: a model behind an API in OpenAI's dialect, and [`TextModel`]: either of them.
+//! * [`LanguageAgent`]: what agents of models in this process and behind an API have in common.
 //! * [`GenerationBackend`]: generates the completions of an agent.
 //! * [`SharedBackend`]: generation that the ranks of a run share.
 //! * [`LoadedModel`]: a loaded model with the generation options that all commands share.
@@ -15,6 +15,7 @@ mod chat_endpoint;
 mod chat_endpoint_tests;
 mod completion_engine;
 mod evaluate;
+mod examples;
 mod generation_backend;
 mod language_agent;
 mod lm_agent;
@@ -23,14 +24,15 @@ mod model_kind;
 mod shared_backend;
 mod validation;
 
-pub use chat_endpoint::{ChatEndpoint, EndpointAgent, EndpointError, EndpointUsage};
+pub use chat_endpoint::{EndpointError, EndpointUsage};
 pub use completion_engine::{ModelEngine, ModelEngineOptions};
 pub use evaluate::{
     EvalArgs, EvalEpisodes, EvalReport, EvalResult, check_replaces, evaluate_agent, play,
     play_rollout,
 };
 pub use generation_backend::GenerationBackend;
-pub use language_agent::{LanguageAgent, TextModel};
+pub use language_agent::LanguageAgent;
+pub(crate) use language_agent::{TextModel, with_agent};
 pub use lm_agent::{Generation, LmAgent};
 pub use loaded_model::{GenerationArgs, LoadedModel};
 pub use model_kind::{ModelKind, detect_model_kind};

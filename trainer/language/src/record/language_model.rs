@@ -11,18 +11,30 @@ use sentinel_policy::replay::ReplayRow;
 use sentinel_policy::text::TextWorld;
 
 use super::config::RecordConfig;
-use crate::agent::{LanguageAgent, TextModel};
+use crate::agent::{LanguageAgent, TextModel, with_agent};
 use crate::training::RunError;
-use crate::with_agent;
+
+/// The rows that a language model played.
+pub(super) struct PlayedRows<W: TextWorld> {
+    pub(super) rows: Vec<ReplayRow<W>>,
+    /// Warnings about files of the model, or about options that an endpoint does not accept.
+    pub(super) warnings: Vec<String>,
+}
 
 /// Plays the episodes of each task in parallel; returns the rows in the order task, seed, step.
 pub(super) fn play_all<W: TextWorld>(
     config: &RecordConfig,
     model: &Path,
     progress: Progress<'_>,
-) -> Result<Vec<ReplayRow<W>>, RunError> {
+) -> Result<PlayedRows<W>, RunError> {
     let loaded = TextModel::load(&model.to_string_lossy(), &config.generation)?;
-    with_agent!(&loaded, agent => play_with::<W, _>(config, loaded.name(), &mut agent, progress))
+    let rows = with_agent!(&loaded, agent => {
+        play_with::<W, _>(config, loaded.name(), &mut agent, progress)
+    })?;
+    Ok(PlayedRows {
+        rows,
+        warnings: loaded.warnings(),
+    })
 }
 
 fn play_with<W: TextWorld, A: LanguageAgent + TextAgent<W>>(

@@ -50,9 +50,16 @@ pub fn record(config: &RecordConfig, progress: Progress<'_>) -> Result<FileRepor
             || detect_model_kind(model)? == ModelKind::Language)
     {
         let config = config.with_defaults();
-        return in_world!(config.episode.world, W => {
-            record_rows::<W>(&config, || Ok(language_model::play_all(&config, model, progress)?))
-        });
+        let mut warnings = Vec::new();
+        let mut report = in_world!(config.episode.world, W => {
+            record_rows::<W>(&config, || {
+                let played = language_model::play_all(&config, model, progress)?;
+                warnings = played.warnings;
+                Ok(played.rows)
+            })
+        })?;
+        report.warnings = warnings;
+        return Ok(report);
     }
     config.refuse_language_model_options()?;
     in_world!(config.episode.world, W => {
@@ -69,7 +76,7 @@ pub fn play_language_model<W: TextWorld>(
     model: &Path,
     progress: Progress<'_>,
 ) -> Result<Vec<ReplayRow<W>>, RunError> {
-    language_model::play_all(&config.with_defaults(), model, progress)
+    Ok(language_model::play_all(&config.with_defaults(), model, progress)?.rows)
 }
 
 /// Writes the rows that `play` returns, such as those of [`sentinel_play::corpus::record_transcripts`]; `config` gives
@@ -92,6 +99,7 @@ pub fn record_rows<W: Recordable>(
         rows: count,
         problem_count: 0,
         problems: Vec::new(),
+        warnings: Vec::new(),
         fallbacks: Provenance::from_replays(all()).fallbacks,
         words: CompletionCounts::count(all()),
         verification: verify_all(all(), &|| {}),
@@ -116,6 +124,9 @@ pub fn record_rows<W: Recordable>(
 /// Returns the provenance of the rows: the digests of the model that acts, and its fallbacks.
 fn provenance(config: &RecordConfig) -> Result<Provenance, RecordError> {
     let mut provenance = Provenance::new();
+    if let Some(file) = &config.generation.examples {
+        provenance.add_file("examples", file)?;
+    }
     if config.generation.endpoint.is_some() {
         return Ok(provenance);
     }

@@ -122,8 +122,9 @@ impl Replica {
         };
         match asked() {
             Ok(version) => Ok(Some(version)),
+            // Another program, or a proxy that offers only what a run needs.
             Err(HttpError::Json { .. }) => Ok(None),
-            Err(error) if matches!(error.status(), Some(404 | 405)) => Ok(None),
+            Err(error) if error.status().is_some() => Ok(None),
             Err(error) => Err(self.failed(error)),
         }
     }

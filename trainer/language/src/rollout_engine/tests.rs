@@ -336,6 +336,7 @@ fn version_of_a_server_is_checked() -> Tested {
     let connect = |version: Option<&'static str>| {
         let server = Loopback::start(move |_, request| match (&*request.target, version) {
             ("/v1/models", _) => Reply::json(&json!({"object": "list", "data": []})),
+            ("/version", Some("403")) => Reply::status(403, "only /v1"),
             ("/version", Some(version)) => Reply::json(&json!({"version": version})),
             _ => Reply::status(404, "Not Found"),
         })?;
@@ -348,6 +349,7 @@ fn version_of_a_server_is_checked() -> Tested {
     };
     for version in [
         None,
+        Some("403"),
         Some("0.33.0"),
         Some("0.40.1rc2"),
         Some("1.0"),

@@ -29,7 +29,7 @@ const MODELS: [(&str, f64); 3] = [("135M", 0.135e9), ("0.5B", 0.494e9), ("1.5B",
 /// Options of `sentinel doctor`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct DoctorArgs {
-    /// Device to check
+    /// Device to check, on which a product is computed
     #[arg(long, value_name = "DEVICE", default_value = "cpu", value_parser = named_enum_parser::<DeviceName>())]
     pub device: DeviceName,
     /// Print the checks as JSON
@@ -56,9 +56,9 @@ pub struct Check {
     pub name: &'static str,
     /// Result of the check.
     pub verdict: Verdict,
-    /// What was found.
+    /// Description of what was found.
     pub found: String,
-    /// What to do; `None` if nothing is needed.
+    /// Description of what to do; `None` if nothing is needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
 }

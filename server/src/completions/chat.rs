@@ -59,7 +59,7 @@ pub struct ChatMessage {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum MessageContent {
-    /// The whole text.
+    /// The text of the whole message.
     Text(String),
     /// Parts of the text, which are joined.
     Parts(Vec<ContentPart>),
@@ -168,7 +168,7 @@ pub struct ChatResponse {
     pub created: u64,
     /// Name of the model or adapter that generated the answers.
     pub model: String,
-    /// The answers.
+    /// The answers to the conversation.
     pub choices: Vec<ChatChoice>,
     /// Numbers of tokens read and generated.
     pub usage: Usage,

@@ -11,6 +11,7 @@ use sentinel_policy::text::TextWorld;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::endpoint_error::EndpointError;
 use super::examples::Examples;
 use super::language_agent::LanguageAgent;
 use super::loaded_model::GenerationArgs;
@@ -37,35 +38,14 @@ const REPEATS: usize = 2;
 /// Largest number of characters of an answer in a message.
 const SHOWN: usize = 200;
 
-/// The reason why an endpoint cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum EndpointError {
-    /// A request failed, also after repetitions.
-    #[error("endpoint: {source}{hint}")]
-    Http {
-        /// Error of the last attempt.
-        source: HttpError,
-        /// What may help; empty for nothing.
-        hint: &'static str,
-    },
-    /// The answer holds no completion.
-    #[error("endpoint {address}: {reason}")]
-    Answer {
-        /// Address of the route.
-        address: String,
-        /// Description of the answer.
-        reason: String,
-    },
-}
-
 /// The completions of an endpoint, and their tokens as it counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct EndpointUsage {
-    /// Number of completions.
+    /// Number of completions that the endpoint generated.
     pub completions: usize,
     /// Tokens of prompts, as the endpoint counts them; 0 if it does not.
     pub prompt_tokens: usize,
-    /// Tokens of completions.
+    /// Tokens of completions, as the endpoint counts them; 0 if it does not.
     pub completion_tokens: usize,
 }
 

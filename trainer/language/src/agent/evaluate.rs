@@ -19,8 +19,9 @@ use sentinel_policy::text::{InvalidReward, PromptState, TextWorld};
 use serde::Serialize;
 
 use super::chat_endpoint::EndpointUsage;
-use super::language_agent::{LanguageAgent, TextModel, with_agent};
+use super::language_agent::LanguageAgent;
 use super::loaded_model::{GenerationArgs, LoadedModel};
+use super::text_model::{TextModel, with_agent};
 use crate::agent::lm_agent::LmAgent;
 use crate::training::RunError;
 

@@ -14,6 +14,7 @@ mod chat_endpoint;
 #[cfg(test)]
 mod chat_endpoint_tests;
 mod completion_engine;
+pub(crate) mod endpoint_error;
 mod evaluate;
 mod examples;
 mod generation_backend;
@@ -22,19 +23,21 @@ mod lm_agent;
 mod loaded_model;
 mod model_kind;
 mod shared_backend;
+pub(crate) mod text_model;
 mod validation;
 
-pub use chat_endpoint::{EndpointError, EndpointUsage};
+pub use chat_endpoint::EndpointUsage;
 pub use completion_engine::{ModelEngine, ModelEngineOptions};
+pub use endpoint_error::EndpointError;
 pub use evaluate::{
     EvalArgs, EvalEpisodes, EvalReport, EvalResult, check_replaces, evaluate_agent, play,
     play_rollout,
 };
 pub use generation_backend::GenerationBackend;
 pub use language_agent::LanguageAgent;
-pub(crate) use language_agent::{TextModel, with_agent};
 pub use lm_agent::{Generation, LmAgent};
 pub use loaded_model::{GenerationArgs, LoadedModel};
 pub use model_kind::{ModelKind, detect_model_kind};
 pub use shared_backend::{Division, SharedBackend};
+pub(crate) use text_model::{TextModel, with_agent};
 pub use validation::{Validation, ValidationWorld};

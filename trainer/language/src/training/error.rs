@@ -9,7 +9,7 @@ use sentinel_rl::RlError;
 use sentinel_run::distributed::DistributedError;
 use sentinel_tensor::device::DeviceError;
 
-use crate::agent::EndpointError;
+use crate::agent::endpoint_error::EndpointError;
 use crate::rollout_engine::RolloutEngineError;
 
 /// An error of a training run.

@@ -13,7 +13,7 @@ pub(crate) enum TextModel {
     /// A model in this process.
     Local(Box<LoadedModel>),
     /// A model behind an API in OpenAI's dialect.
-    Endpoint(ChatEndpoint),
+    Endpoint(Box<ChatEndpoint>),
 }
 
 /// Calls `$body` with an agent of the model, whichever kind it is.
@@ -44,7 +44,9 @@ impl TextModel {
     /// If it cannot be found or read, or an option is invalid.
     pub(crate) fn load(asked: &str, options: &GenerationArgs) -> Result<Self, RunError> {
         match &options.endpoint {
-            Some(address) => Ok(Self::Endpoint(ChatEndpoint::new(address, asked, options)?)),
+            Some(address) => Ok(Self::Endpoint(Box::new(ChatEndpoint::new(
+                address, asked, options,
+            )?))),
             None => Ok(Self::Local(Box::new(LoadedModel::load(asked, options)?))),
         }
     }

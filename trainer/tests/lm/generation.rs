@@ -226,6 +226,39 @@ fn samples_depend_only_on_seed_and_row() {
     }
 }
 
+/// The tokens with which all prompts begin are read once; completions are those of each prompt alone.
+#[test]
+fn prompts_with_a_common_beginning_are_completed_as_alone() {
+    for (oracle, variant) in every_variant() {
+        let Some((model, defaults, recorded)) = case(&oracle, &variant) else {
+            continue;
+        };
+        let longest = recorded
+            .prompt_ids
+            .iter()
+            .max_by_key(|ids| ids.len())
+            .unwrap();
+        let beginning: Vec<u32> = longest.iter().copied().cycle().take(24).collect();
+        let after = |rest: &[u32]| [&beginning, rest].concat();
+        let mut prompts: Vec<Vec<u32>> = recorded.prompt_ids.iter().map(|ids| after(ids)).collect();
+        // One that is the beginning itself, one of a token more, and one twice.
+        prompts.extend([beginning.clone(), after(&longest[..1]), prompts[0].clone()]);
+        let options = GenerateOptions {
+            greedy: true,
+            stop_tokens: vec![recorded.stop_token_id],
+            ..GenerateOptions::new(6, &defaults, 3)
+        };
+        let generator = Generator::new(&model).with_sampler(Sampler::Host);
+        let together = generator.generate(&prompts, &options).unwrap();
+        for (prompt, together) in prompts.iter().zip(&together) {
+            let alone = generator.generate(&[prompt], &options).unwrap();
+            assert_eq!(together.ids, alone[0].ids);
+            close("log-probabilities", &together.logps, &alone[0].logps, 1e-4);
+        }
+        check_logps(&model, &prompts, &together, 1.0);
+    }
+}
+
 /// Returns more rows than are generated together, of many lengths, with equal ones beside each other. A
 /// device that is not the processor gets fewer: a software driver would take minutes.
 fn many_rows(recorded: &Recorded) -> Vec<Vec<u32>> {

@@ -260,30 +260,94 @@ impl Window {
     }
 }
 
-/// Reads prompts, each once, and returns one row for each of `of_row`.
+/// Smallest number of tokens with which prompts have to begin alike to read them once for all.
+const MIN_SHARED: usize = 16;
+
+/// Reads prompts, each once, and returns one row for each of `of_row`. On the processor, the tokens with which all of
+/// them begin, such as a system message or examples, are read once for all.
 fn prefill(
     generator: &Generator<'_>,
     prompts: &[&[u32]],
     of_row: &[usize],
     pad: u32,
 ) -> Result<Prefilled, LmError> {
-    let model = generator.model;
-    let batch = Batch::left_padded(model.config(), prompts, pad)?;
-    let (rows, tokens) = (batch.rows(), batch.tokens());
-    let mut cache = model.new_cache(rows, tokens);
-    let context = AttentionContext::from_batch(model.config(), &batch, model.device());
-    let x = model.embed(&batch, ForwardOptions::EVALUATION);
-    let x = run(generator, x, Attention::Masked(&context), &mut cache);
-    cache.count_filled(tokens);
-    let last = indices((1..=rows).map(|row| row * tokens - 1), model.device());
-    let logits = finish(generator, x.select(0, last));
-    let places = indices(of_row.iter().copied(), model.device());
+    let device = generator.model.device();
+    let shared = match *device == Device::flex() {
+        true => shared_tokens(prompts),
+        false => 0,
+    };
+    let (mut cache, hidden) = if shared < MIN_SHARED {
+        let batch = Batch::left_padded(generator.model.config(), prompts, pad)?;
+        let mut cache = generator.model.new_cache(batch.rows(), batch.tokens());
+        let hidden = read(generator, &batch, 0, &mut cache);
+        (cache, hidden)
+    } else {
+        read_after_prefix(generator, prompts, shared, pad)?
+    };
+    let rows = prompts.len();
+    let tokens = hidden.dims()[0] / rows;
+    let last = indices((1..=rows).map(|row| row * tokens - 1), device);
+    let logits = finish(generator, hidden.select(0, last));
+    let places = indices(of_row.iter().copied(), device);
     cache.select(&places);
     Ok(Prefilled {
         cache,
         lengths: of_row.iter().map(|prompt| prompts[*prompt].len()).collect(),
         logits: logits.select(0, places),
     })
+}
+
+/// Returns the number of tokens with which all prompts begin, but for the last token of each; 0 for a single prompt.
+fn shared_tokens(prompts: &[&[u32]]) -> usize {
+    let [first, others @ ..] = prompts else {
+        return 0;
+    };
+    let common = |prompt: &&[u32]| {
+        let pairs = first.iter().zip(prompt.iter());
+        let common = pairs.take_while(|(a, b)| a == b).count();
+        common.min(prompt.len().saturating_sub(1))
+    };
+    let common = others.iter().map(common).min().unwrap_or(0);
+    common.min(first.len().saturating_sub(1))
+}
+
+/// Reads the first `shared` tokens of all prompts once, and then the rest of each. Returns the cache, with the tokens
+/// of each row in its last columns, and the hidden states of the rests, `[rows * tokens, hidden]`.
+fn read_after_prefix(
+    generator: &Generator<'_>,
+    prompts: &[&[u32]],
+    shared: usize,
+    pad: u32,
+) -> Result<(Cache, Tensor<2>), LmError> {
+    let (model, config) = (generator.model, generator.model.config());
+    let rests: Vec<&[u32]> = prompts.iter().map(|prompt| &prompt[shared..]).collect();
+    let rest = Batch::left_padded(config, &rests, pad)?;
+    let prefix = Batch::left_padded(config, &[&prompts[0][..shared]], pad)?;
+    let mut of_prefix = model.new_cache(1, shared + rest.tokens());
+    read(generator, &prefix, 0, &mut of_prefix);
+    let mut cache = of_prefix.clone();
+    cache.select(&indices(prompts.iter().map(|_| 0), model.device()));
+    let hidden = read(generator, &rest, shared, &mut cache);
+    let padding = rests
+        .iter()
+        .map(|rest_of_row| rest.tokens() - rest_of_row.len());
+    for (row, padding) in padding.enumerate() {
+        // Without a gap between the prefix and the rest.
+        if padding > 0 {
+            cache.write_row(row, padding, &of_prefix, shared);
+        }
+    }
+    Ok((cache, hidden))
+}
+
+/// Reads a batch, whose rows continue the first `before` tokens of the cache. Returns the hidden states.
+fn read(generator: &Generator<'_>, batch: &Batch, before: usize, cache: &mut Cache) -> Tensor<2> {
+    let model = generator.model;
+    let context = AttentionContext::after_tokens(model.config(), batch, before, model.device());
+    let x = model.embed(batch, ForwardOptions::EVALUATION);
+    let x = run(generator, x, Attention::Masked(&context), cache);
+    cache.count_filled(batch.tokens());
+    x
 }
 
 fn run(

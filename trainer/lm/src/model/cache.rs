@@ -92,6 +92,21 @@ impl Cache {
         }
     }
 
+    /// Writes the first `count` columns of the only row of `other` to a row, from `column` on.
+    pub(crate) fn write_row(&mut self, row: usize, column: usize, other: &Self, count: usize) {
+        for (layer, other) in self.layers.iter_mut().zip(&other.layers) {
+            let both = layer.stored.take().zip(other.stored.as_ref());
+            layer.stored = both.map(|((keys, values), (other_keys, other_values))| {
+                let write = |all: Tensor<4>, other: &Tensor<4>| {
+                    let [_, groups, _, head] = all.dims();
+                    let place = [row..row + 1, 0..groups, column..column + count, 0..head];
+                    all.slice_assign(place, other.clone().narrow(2, 0, count))
+                };
+                (write(keys, other_keys), write(values, other_values))
+            });
+        }
+    }
+
     /// Appends the rows of another cache with as many filled columns and the same capacity.
     pub(crate) fn append_rows(&mut self, other: Self) {
         for (layer, other) in self.layers.iter_mut().zip(other.layers) {

@@ -266,13 +266,32 @@ impl AttentionContext {
     /// Creates the context of a whole batch. The mask is causal, hides padding and separates the
     /// segments of packed rows.
     pub(crate) fn from_batch(config: &ModelConfig, batch: &Batch, device: &Device) -> Self {
+        Self::after_tokens(config, batch, 0, device)
+    }
+
+    /// Creates the context of a batch whose rows continue `before` tokens that were read already, which all of its
+    /// tokens attend to.
+    pub(crate) fn after_tokens(
+        config: &ModelConfig,
+        batch: &Batch,
+        before: usize,
+        device: &Device,
+    ) -> Self {
         let (rows, tokens) = (batch.rows(), batch.tokens());
-        let mask = if *device == Device::flex() {
+        let mut mask = if *device == Device::flex() {
             mask_of_host(batch, device)
         } else {
             mask_of_device(batch, device)
         };
-        let positions = batch.positions();
+        if before > 0 {
+            let seen = Tensor::zeros([rows, 1, tokens, before], device);
+            mask = Tensor::cat(vec![seen, mask], 3);
+        }
+        let positions = batch
+            .positions()
+            .into_iter()
+            .map(|position| before + position);
+        let positions: Vec<usize> = positions.collect();
         let limit = positions.iter().max().map_or(0, |last| last + 1);
         let table = RopeTable::new(config, limit, device);
         let rope = table.select(&indices(positions, device), rows);

@@ -9,4 +9,4 @@ case $made in
   *.jsonl) seq 40 > "$made"; : > "$made.sentinel.json" ;;
   *) mkdir -p "$made"; : > "$made/sentinel.json" ;;
 esac
-case "$1 $2" in "lm corpus" | "lm init") ;; *) : > "$made/checkpoint.safetensors" ;; esac
+case "$1 $2" in "lm corpus" | "lm init" | "lm import" | "lm merge") ;; *) : > "$made/checkpoint.safetensors" ;; esac

@@ -1,7 +1,6 @@
 #!/bin/sh
 # Trains a published language model, SmolLM2-135M-Instruct, in the trust world: SFT of a LoRA adapter on demonstrations of
-# `bayes`, then GRPO of a second adapter with look-ahead. The model with the first adapter is `merged` in the folder, the
-# second adapter is `policy`.
+# `bayes`, then GRPO of the same adapter with look-ahead. The model is `base/model` in the folder, the adapter `policy`.
 #
 # Two hours of two cores, 3 GB of disk and 12 GB of memory. Usage, in the root of the repository, where the compact policy
 # of GRPO's continuations is: sh trainer/recipes/smollm2-trust.sh [FOLDER] [SEED]
@@ -21,8 +20,7 @@ shuffle 0 "$out/corpus.jsonl" "$out/shuffled.jsonl"
 select_lines 1 "$rows" "$out/shuffled.jsonl" "$out/sft.jsonl"
 run lm sft --model "$out/base/model" --lora-r 8 --data "$out/sft.jsonl" --seed "$seed" --learning-rate 2e-3 \
   --warmup-steps 20 --per-device-train-batch-size 4 --no-gradient-checkpointing --output-dir "$out/sft"
-create lm merge --model "$out/base/model" --adapter "$out/sft" --overwrite-output-dir --output-dir "$out/merged"
-run lm grpo --model "$out/merged" --lora-r 8 --world trust --task all --prompt compact --seed "$seed" \
+run lm grpo --model "$out/base/model" --adapter "$out/sft" --world trust --task all --prompt compact --seed "$seed" \
   --seeds 210000..213000 --credit lookahead --continuation-policy trained --continuation-model replays/grpo \
   --lookahead-rollouts 32 --episodes-per-update 8 --groups-per-update 32 --max-steps "$updates" \
   --per-device-train-batch-size 12 --max-length 320 --max-completion-length 40 --learning-rate 1e-3 --warmup-steps 2 \

@@ -49,7 +49,7 @@ fn recipes_run_commands_of_this_program() {
         ("polyguard", 0, 2),
         ("trust-tiny-lm", 2, 2),
         ("polyguard-tiny-lm", 4, 4),
-        ("smollm2-trust", 3, 2),
+        ("smollm2-trust", 2, 2),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let recorder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recipes/recorder.sh");

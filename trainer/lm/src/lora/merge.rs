@@ -16,7 +16,11 @@ use crate::stop_tokens::save_stop_tokens;
 use crate::{Batch, CausalLm, ChatTemplateKwargs, ForwardOptions, LmError, Tokenizer};
 
 /// Largest allowed difference of a logit, relative to the largest absolute logit or 1.
-const TOLERANCE: f32 = 1e-4;
+///
+/// A model of 30 layers amplifies the rounding of some texts: with a trained adapter of SmolLM2-135M the largest
+/// difference of 39 batches of random tokens was 1e-6 to 3e-5 of the largest logit, and of one 1.1e-4, in PyTorch as
+/// here. A wrong merge differs by far more.
+const TOLERANCE: f32 = 1e-3;
 
 /// The result of the check that follows a merge.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -9,6 +9,7 @@ use sentinel_base::arg_parsers::named_enum_parser;
 use sentinel_base::precision::Precision;
 use sentinel_base::provenance::Provenance;
 use sentinel_http::{HfEnvironment, HttpClient, HttpConfig, Request};
+use sentinel_lm::parallel::core_count;
 use sentinel_tensor::device::{DeviceName, available};
 use sentinel_tensor::{Device, ProductCheck};
 use serde::Serialize;
@@ -139,7 +140,7 @@ fn program() -> Check {
 }
 
 fn processor() -> Check {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let cores = core_count();
     let found = format!("{cores} cores, {}", std::env::consts::ARCH);
     if sentinel_lm_kernels::has_fma() {
         return Check::ok(
@@ -421,7 +422,7 @@ fn device(name: DeviceName) -> Vec<Check> {
 /// Multiplies on a device; a processor on all of its cores at once, as in training.
 fn multiply(name: DeviceName, device: &Device) -> Result<ProductCheck, String> {
     let threads = match name {
-        DeviceName::Cpu => std::thread::available_parallelism().map_or(1, usize::from),
+        DeviceName::Cpu => core_count(),
         DeviceName::Wgpu | DeviceName::Cuda => 1,
     };
     // Where a kernel does not compile, the libraries of devices panic.

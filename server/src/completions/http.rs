@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::chat::{Answer, ChatChoice, ChatRequest, ChatResponse};
 use super::protocol::{
     Choice, CompletionRequest, CompletionResponse, ErrorInfo, ErrorResponse, LoadAdapter, LogProbs,
-    ModelList, UnloadAdapter, Usage,
+    ModelList, SamplingParams, UnloadAdapter, Usage,
 };
 use super::{CompletionEngine, EngineError, Generated, MAX_COMPLETIONS};
 use crate::envelope::parse_object;
@@ -145,9 +145,7 @@ async fn complete(app: &App, body: &[u8]) -> Result<Response, Response> {
             "logprobs should be 0: alternatives of tokens are not returned",
         ));
     }
-    if request.sampling.seed.is_none() {
-        request.sampling.seed = Some(random_seed()?);
-    }
+    set_seed(&mut request.sampling)?;
     let asked = request.clone();
     let generated = run(app, move || engine.complete(&asked)).await?;
     Ok(answer(&response(&request, generated)))
@@ -172,9 +170,7 @@ async fn chat(app: &App, body: &[u8]) -> Result<Response, Response> {
     let engine = engine(app)?;
     let mut request = ChatRequest::from_fields(object(body)?).map_err(invalid)?;
     check_count(request.sampling.n)?;
-    if request.sampling.seed.is_none() {
-        request.sampling.seed = Some(random_seed()?);
-    }
+    set_seed(&mut request.sampling)?;
     let job = move || {
         let prompt = engine.chat_prompt(&request.model, &request.messages)?;
         let completion = request.completion(prompt);
@@ -202,12 +198,16 @@ async fn chat(app: &App, body: &[u8]) -> Result<Response, Response> {
     }))
 }
 
-fn random_seed() -> Result<i64, Response> {
-    let drawn = getrandom::u64().map_err(|error| {
-        let words = format!("the system gives no random numbers ({error}): send a seed");
-        refused(&EngineError::Failed(words))
-    })?;
-    Ok(drawn.cast_signed())
+/// Sets a random seed if the request has none.
+fn set_seed(sampling: &mut SamplingParams) -> Result<(), Response> {
+    if sampling.seed.is_none() {
+        let drawn = getrandom::u64().map_err(|error| {
+            let words = format!("the system gives no random numbers ({error}): send a seed");
+            refused(&EngineError::Failed(words))
+        })?;
+        sampling.seed = Some(drawn.cast_signed());
+    }
+    Ok(())
 }
 
 fn response(request: &CompletionRequest, generated: Vec<Generated>) -> CompletionResponse {

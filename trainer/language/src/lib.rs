@@ -15,6 +15,7 @@ mod exchange;
 pub mod grpo;
 pub mod import;
 pub mod record;
+mod requests_at_once;
 pub mod rollout_engine;
 pub mod sft;
 pub mod training;

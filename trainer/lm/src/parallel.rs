@@ -11,7 +11,7 @@ pub(crate) const MIN_PART_TOKENS: usize = 256;
 
 /// Returns the number of cores that parts are computed on.
 #[must_use]
-pub(crate) fn core_count() -> usize {
+pub fn core_count() -> usize {
     rayon::current_num_threads().max(1)
 }
 

@@ -1,6 +1,6 @@
 //! A language model behind an API in OpenAI's dialect, which plays by chat completions.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use super::endpoint_error::EndpointError;
 use super::examples::Examples;
 use super::language_agent::LanguageAgent;
 use super::loaded_model::GenerationArgs;
+use crate::requests_at_once::send_at_once;
 use crate::training::RunError;
 
 /// The variables that hold a key of the API; the first that is set counts.
@@ -358,41 +359,13 @@ impl<'a> EndpointAgent<'a> {
 
     /// Completes prompts, several at a time, until one fails.
     pub(super) fn answer(&self, prompts: &[String]) -> Result<Vec<String>, RunError> {
-        let (next, ended) = (AtomicUsize::new(0), AtomicBool::new(false));
-        let work = || {
-            let mut found = Vec::new();
-            while !ended.load(Ordering::Relaxed) {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                let Some(prompt) = prompts.get(index) else {
-                    break;
-                };
-                let answer = match self.stop {
-                    Some(stop) if stop.load(Ordering::Relaxed) => {
-                        Err(RolloutError::Interrupted.into())
-                    }
-                    _ => self.endpoint.complete(prompt).map_err(RunError::from),
-                };
-                ended.fetch_or(answer.is_err(), Ordering::Relaxed);
-                found.push(answer.map(|text| (index, text))?);
+        let is_stopped = || self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+        send_at_once(prompts.len(), self.endpoint.in_flight, |_, request| {
+            if is_stopped() {
+                return Err(RolloutError::Interrupted.into());
             }
-            Ok(found)
-        };
-        let threads = prompts.len().min(self.endpoint.in_flight);
-        let results: Vec<Result<Vec<(usize, String)>, RunError>> = std::thread::scope(|scope| {
-            let started: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-            let ended = started.into_iter().map(|thread| match thread.join() {
-                Ok(result) => result,
-                Err(panic) => std::panic::resume_unwind(panic),
-            });
-            ended.collect()
-        });
-        let mut texts = vec![String::new(); prompts.len()];
-        for result in results {
-            for (index, text) in result? {
-                texts[index] = text;
-            }
-        }
-        Ok(texts)
+            Ok(self.endpoint.complete(&prompts[request])?)
+        })
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use sentinel_lm::{
     BaseCheck, CausalLm, ChatTemplateKwargs, GenerateOptions, GenerationDefaults, Generator,
     HubOptions, LmError, Lora, Message, PreparedLayers, Sampling, Tokenizer, find_model,
-    tokenizer_folder,
+    load_tokenizer, tokenizer_folder,
 };
 use sentinel_server::completions::chat::{ChatMessage, ChatPrompt};
 use sentinel_server::completions::protocol::{CompletionRequest, ModelEntry, Prompts};
@@ -89,12 +89,10 @@ impl ModelEngine {
         let found = find_model(asked, &HubOptions::from_environment())?;
         let root = found.folder;
         let mut base = CausalLm::load(&root, &DeviceName::default().open()?)?;
-        let mut tokenizer = Tokenizer::load(&root)?;
-        tokenizer.check_fits(base.config())?;
-        tokenizer.set_chat_template_kwargs(ChatTemplateKwargs::resolve(None, None, &root)?);
+        let kwargs = ChatTemplateKwargs::resolve(None, None, &root)?;
+        let (tokenizer, defaults, _) = load_tokenizer(base.config(), &root, None, None, kwargs)?;
         // Every adapter is compared with it.
         base.keep_digest()?;
-        let defaults = GenerationDefaults::resolve(&root, None, &tokenizer, None)?;
         Ok(Self {
             warnings: found
                 .warning
@@ -168,10 +166,8 @@ impl ModelEngine {
         let tokenizer = if of_tokenizer == self.root && kwargs == of_base {
             Arc::clone(&self.base.tokenizer)
         } else {
-            let mut own = Tokenizer::load(of_tokenizer)?;
-            own.check_fits(model.config())?;
-            own.set_chat_template_kwargs(kwargs);
-            Arc::new(own)
+            let config = model.config();
+            Arc::new(load_tokenizer(config, &self.root, Some(folder), None, kwargs)?.0)
         };
         let defaults = GenerationDefaults::resolve(&self.root, Some(folder), &tokenizer, None)?;
         Ok(ServedModel::new(model, tokenizer, defaults))

@@ -39,7 +39,7 @@ pub struct RolloutEngineArgs {
     #[arg(long, value_name = "SECONDS")]
     pub rollout_timeout: Option<u64>,
     /// Let the servers free the memory of their GPUs while the run trains, for a GPU that both share
-    #[arg(long, requires = "rollouts")]
+    #[arg(long)]
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rollout_sleep: bool,
     /// Largest mean difference of the log-probabilities of server and policy directly after a load;

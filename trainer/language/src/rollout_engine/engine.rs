@@ -1,7 +1,6 @@
 //! The servers of a run, and the version of the adapter that they serve.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use std::{fs, io};
@@ -16,6 +15,7 @@ use super::error::RolloutEngineError;
 use super::replica::Replica;
 use super::requests::{RowRequest, completions, divide};
 use crate::agent::GenerationBackend;
+use crate::requests_at_once::send_at_once;
 
 /// Folder of the adapters inside that of a run.
 const ROLLOUTS: &str = "rollouts";
@@ -332,34 +332,15 @@ impl RolloutEngine {
         vocabulary: usize,
     ) -> Result<Vec<Completion>, RolloutEngineError> {
         let start = Instant::now();
-        let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
-        let results = Mutex::new(requests.iter().map(|_| None).collect::<Vec<_>>());
-        let work = |replica: &Replica| {
-            while !failed.load(Ordering::Relaxed) {
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                let Some(asked) = requests.get(index) else {
-                    return;
-                };
-                let answer = replica.complete(&asked.request).and_then(|answer| {
-                    completions(asked, prompts, vocabulary, answer)
-                        .map_err(|reason| replica.answer_error(reason))
-                });
-                failed.fetch_or(answer.is_err(), Ordering::Relaxed);
-                let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
-                results[index] = Some(answer);
-            }
-        };
-        let threads = requests.len().min(self.replicas.len() * IN_FLIGHT);
-        std::thread::scope(|scope| {
-            for replica in self.replicas.iter().cycle().take(threads) {
-                scope.spawn(|| work(replica));
-            }
-        });
-        let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let mut all = Vec::with_capacity(prompts.len());
-        for result in results.into_iter().flatten() {
-            all.extend(result?);
-        }
+        let threads = self.replicas.len() * IN_FLIGHT;
+        let answers = send_at_once(requests.len(), threads, |thread, request| {
+            let replica = &self.replicas[thread % self.replicas.len()];
+            let asked = &requests[request];
+            let answer = replica.complete(&asked.request)?;
+            completions(asked, prompts, vocabulary, answer)
+                .map_err(|reason| replica.answer_error(reason))
+        })?;
+        let all: Vec<Completion> = answers.into_iter().flatten().collect();
         let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
         work.tokens += all
             .iter()

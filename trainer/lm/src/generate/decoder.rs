@@ -272,9 +272,10 @@ fn prefill(
     pad: u32,
 ) -> Result<Prefilled, LmError> {
     let device = generator.model.device();
-    let shared = match *device == Device::flex() {
-        true => shared_tokens(prompts),
-        false => 0,
+    let shared = if *device == Device::flex() {
+        shared_tokens(prompts)
+    } else {
+        0
     };
     let (mut cache, hidden) = if shared < MIN_SHARED {
         let batch = Batch::left_padded(generator.model.config(), prompts, pad)?;
